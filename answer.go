@@ -284,6 +284,15 @@ func appendNumber(ns []uint16, n uint16) []uint16 {
 // weight gives the n records of an RRset equal shares.
 func weight(n int) uint16 { return uint16(max(1, 100/n)) }
 
+// srvRecord is an SRV record of a Headless service, in one piece with what is
+// needed to finish it.
+type srvRecord struct {
+	dns.SRV
+	endpoint *indexer.Endpoint // that the target names; nil: the target is that of the record before
+	from, to int               // the target, in the text of all
+	offset   int               // of the target in the message
+}
+
 // endpointSRV adds the SRV records of a Headless service, as many as fit, then
 // the addresses of their targets.
 func (a *answer) endpointSRV(set indexer.SRV, service string) {
@@ -291,57 +300,45 @@ func (a *answer) endpointSRV(set indexer.SRV, service string) {
 	if n == 0 {
 		return
 	}
-	suffix := "." + service + "." + a.zone.svc
-	shortest := pointer + fixed + srvFixed + len(suffix) + 4
-	most := min(n, a.room/shortest+1)
-	srvs := make([]dns.SRV, 0, most)
-	targets := make([]target, 0, most)
-	names := make([]byte, 0, most*(len(suffix)+24))
+	suffix := len(service) + len(a.zone.svc) + 2 // with the dots before each
+	shortest := pointer + fixed + srvFixed + suffix + 4
+	srvs := make([]srvRecord, 0, min(n, a.room/shortest+1))
+	var names strings.Builder
+	names.Grow(cap(srvs) * (suffix + 20))
 	var w indexer.Walk
-	var buf [8]uint16
+	var numbers [8]uint16
+	var host [128]byte
 	set.Walk(&w, a.ring)
 fill:
 	for e := w.Next(); e != nil; e = w.Next() {
-		from := len(names)
-		names = append(e.AppendHost(names), suffix...)
-		size := pointer + fixed + srvFixed + len(names) - from + 1
-		for i, number := range set.Numbers(e, buf[:0]) {
+		from := names.Len()
+		name := e.AppendHost(host[:0])
+		size := pointer + fixed + srvFixed + len(name) + suffix + 1
+		for i, number := range set.Numbers(e, numbers[:0]) {
 			if size > a.room {
 				a.msg.Truncated = true
 				break fill
 			}
-			srvs = append(srvs, dns.SRV{Hdr: a.header(dns.TypeSRV), Weight: weight(n), Port: number})
 			if i == 0 {
-				targets = append(targets, target{endpoint: e, from: from, to: len(names), srv: len(srvs) - 1, offset: a.offset + pointer + fixed + srvFixed})
+				names.Write(name)
+				for _, part := range [...]string{".", service, ".", a.zone.svc} {
+					names.WriteString(part)
+				}
 			}
+			r := srvRecord{SRV: dns.SRV{Hdr: a.header(dns.TypeSRV), Weight: weight(n), Port: number}, from: from, to: names.Len()}
+			if i == 0 {
+				r.endpoint, r.offset = e, a.offset+pointer+fixed+srvFixed
+			}
+			srvs = append(srvs, r)
 			a.take(size)
 		}
 	}
-	a.point(srvs, targets, string(names))
-	a.glue(set.Roster(), targets)
-}
-
-// target is the target of the SRV records from the number srv on.
-type target struct {
-	endpoint *indexer.Endpoint
-	from, to int // in the text of all targets
-	srv      int
-	offset   int // in the message
-	name     string
-}
-
-// point sets the records' targets, which are parts of one text.
-func (a *answer) point(srvs []dns.SRV, targets []target, names string) {
 	a.msg.Answer = make([]dns.RR, len(srvs))
-	t := -1
 	for i := range srvs {
-		if t+1 < len(targets) && targets[t+1].srv == i {
-			t++
-			targets[t].name = names[targets[t].from:targets[t].to]
-		}
-		srvs[i].Target = targets[t].name
-		a.msg.Answer[i] = &srvs[i]
+		srvs[i].Target = names.String()[srvs[i].from:srvs[i].to]
+		a.msg.Answer[i] = &srvs[i].SRV
 	}
+	a.glue(set.Roster(), srvs)
 }
 
 // farthest is the last offset that a compressed name can point to.
@@ -349,18 +346,21 @@ const farthest = 1<<14 - 1
 
 // glue adds the targets' addresses as far as they fit; that some do not is no
 // reason for TC (RFC 2181, 9).
-func (a *answer) glue(r *indexer.Roster, targets []target) {
+func (a *answer) glue(r *indexer.Roster, srvs []srvRecord) {
 	most := max(a.room, 0) / (pointer + fixed + 4)
-	set := newAddresses(min(len(targets), most), dns.RR_Header{Class: dns.ClassINET, Ttl: a.ttl})
+	set := newAddresses(min(len(srvs), most), dns.RR_Header{Class: dns.ClassINET, Ttl: a.ttl})
 	var w indexer.HostWalk
-	for i := range targets {
-		t := &targets[i]
+	for i := range srvs {
+		t := &srvs[i]
+		if t.endpoint == nil {
+			continue
+		}
 		owner := pointer
 		if t.offset > farthest {
-			owner = len(t.name) + 1
+			owner = len(t.Target) + 1
 		}
-		set.header.Name = t.name
-		label, _, _ := strings.Cut(t.name, ".")
+		set.header.Name = t.Target
+		label, _, _ := strings.Cut(t.Target, ".")
 		r.WalkHost(&w, label, t.endpoint.Cluster(), a.ring, indexer.MarkIPv4|indexer.MarkIPv6)
 		for e := w.Next(); e != nil; e = w.Next() {
 			size := owner + fixed + 16

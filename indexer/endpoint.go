@@ -170,5 +170,15 @@ func (e *Endpoint) compareName(label, cluster string) int {
 		return c
 	}
 	var buf [64]byte
-	return strings.Compare(string(e.appendLabel(buf[:0])), label)
+	return compareText(e.appendLabel(buf[:0]), label)
+}
+
+// compareText is strings.Compare without a copy of b.
+func compareText(b []byte, s string) int {
+	for i := range min(len(b), len(s)) {
+		if b[i] != s[i] {
+			return int(b[i]) - int(s[i])
+		}
+	}
+	return len(b) - len(s)
 }

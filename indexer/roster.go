@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -214,9 +215,19 @@ func (r *Roster) numbers(e *Endpoint, ns []uint16) []uint16 {
 		c.next(0)
 	}
 	for p := range r.ports.all {
-		for o := range originsOf(p.hosts, e) {
-			ns = appendNumbers(ns, p.numbers(o))
-		}
+		ns = p.appendNumbers(e, ns)
+	}
+	return ns
+}
+
+// appendNumbers appends the distinct numbers under which e's name has the port.
+func (p *PortSet) appendNumbers(e *Endpoint, ns []uint16) []uint16 {
+	h := e.hostHash()
+	var c cursor[Endpoint]
+	c.seek(p.hosts, h, func(x *Endpoint) int { return x.compareHost(e) })
+	for x := c.peek(); x != nil && c.hash() == h && x.compareHost(e) == 0; x = c.peek() {
+		ns = appendNumbers(ns, p.numbers(x.origin))
+		passOrigin(&c, p.hosts)
 	}
 	return ns
 }
@@ -231,38 +242,15 @@ func appendNumbers(ns []uint16, ports []Port) []uint16 {
 }
 
 func hasAddr(t tree[Endpoint], e *Endpoint) bool {
-	return t.find(e.addrHash(), func(x *Endpoint) int { return strings.Compare(string(x.addr[:]), string(e.addr[:])) }) != nil
+	return t.find(e.addrHash(), func(x *Endpoint) int { return bytes.Compare(x.addr[:], e.addr[:]) }) != nil
 }
 
 // missing counts the numbers of e's port that no endpoint of its name in the
 // set has.
 func (p *PortSet) missing(e *Endpoint) int {
 	var buf [8]uint16
-	have := buf[:0]
-	for o := range originsOf(p.hosts, e) {
-		if o == e.origin {
-			return 0
-		}
-		have = appendNumbers(have, p.numbers(o))
-	}
-	n := len(have)
-	return len(appendNumbers(have, p.numbers(e.origin))) - n
-}
-
-// originsOf yields the origins of the endpoints of e's name in a tree by
-// origin: each once, however many endpoints there are of it.
-func originsOf(t tree[Endpoint], e *Endpoint) func(yield func(*Origin) bool) {
-	return func(yield func(*Origin) bool) {
-		h := e.hostHash()
-		var c cursor[Endpoint]
-		c.seek(t, h, func(x *Endpoint) int { return x.compareHost(e) })
-		for x := c.peek(); x != nil && c.hash() == h && x.compareHost(e) == 0; x = c.peek() {
-			if !yield(x.origin) {
-				return
-			}
-			passOrigin(&c, t)
-		}
-	}
+	have := p.appendNumbers(e, buf[:0])
+	return len(appendNumbers(have, p.numbers(e.origin))) - len(have)
 }
 
 // passOrigin moves a cursor in a tree by origin from an endpoint past all of

@@ -1,6 +1,6 @@
 package indexer
 
-import "strings"
+import "bytes"
 
 // Roster returns the endpoints of a Headless service as l names them, nil for
 // a ClusterSetIP service.
@@ -54,10 +54,10 @@ func (s SRV) Records() int {
 // Walk walks one endpoint for each name that has a record.
 func (s SRV) Walk(w *Walk, from uint32) {
 	if s.p != nil {
-		w.begin(s.p.hosts, from, MarkNamed, passHost)
+		w.begin(s.p.hosts, from, MarkNamed, passSameHost)
 		return
 	}
-	w.begin(s.r.hosts, from, MarkNamed, passHost)
+	w.begin(s.r.hosts, from, MarkNamed, passSameHost)
 }
 
 // Numbers appends the port numbers that e's name has records for.
@@ -65,10 +65,7 @@ func (s SRV) Numbers(e *Endpoint, ns []uint16) []uint16 {
 	if s.p == nil {
 		return s.r.numbers(e, ns)
 	}
-	for o := range originsOf(s.p.hosts, e) {
-		ns = appendNumbers(ns, s.p.numbers(o))
-	}
-	return ns
+	return s.p.appendNumbers(e, ns)
 }
 
 // Walk goes once round a ring of endpoints, from a place on it to that place
@@ -79,12 +76,22 @@ type Walk struct {
 	from    uint32
 	marks   uint8
 	wrapped bool
-	skip    func(c *cursor[Endpoint], t tree[Endpoint])
+	pass    pass
 }
 
+// pass is what a walk passes over behind an endpoint. It is no function value:
+// calling one would put the walk on the heap.
+type pass uint8
+
+const (
+	passNothing pass = iota
+	passSameHost
+	passSameAddress
+)
+
 // begin starts a walk at the first endpoint at or after from on the ring.
-func (w *Walk) begin(t tree[Endpoint], from uint32, marks uint8, skip func(*cursor[Endpoint], tree[Endpoint])) {
-	*w = Walk{tree: t, from: from, marks: marks, skip: skip}
+func (w *Walk) begin(t tree[Endpoint], from uint32, marks uint8, p pass) {
+	*w = Walk{tree: t, from: from, marks: marks, pass: p}
 	w.c.seek(t, from, nil)
 }
 
@@ -106,9 +113,12 @@ func (w *Walk) Next() *Endpoint {
 			return nil
 		}
 		wanted := e.marks()&w.marks != 0
-		if wanted && w.skip != nil {
-			w.skip(&w.c, w.tree)
-		} else {
+		switch {
+		case wanted && w.pass == passSameHost:
+			passHost(&w.c, w.tree)
+		case wanted && w.pass == passSameAddress:
+			passAddress(&w.c, w.tree)
+		default:
 			w.c.next(w.marks)
 		}
 		if wanted {
@@ -122,14 +132,14 @@ func (w *Walk) Next() *Endpoint {
 // endpoints for either family; where an address is there twice, by address.
 func (r *Roster) WalkAddresses(w *Walk, from uint32, marks uint8) {
 	if r.v4+r.v6 == r.hosts.n {
-		w.begin(r.hosts, from, marks, nil)
+		w.begin(r.hosts, from, marks, passNothing)
 		return
 	}
-	w.begin(r.addrs, from, marks, passAddress)
+	w.begin(r.addrs, from, marks, passSameAddress)
 }
 
 // WalkHosts walks one endpoint for each name.
-func (r *Roster) WalkHosts(w *Walk, from uint32) { w.begin(r.hosts, from, MarkNamed, passHost) }
+func (r *Roster) WalkHosts(w *Walk, from uint32) { w.begin(r.hosts, from, MarkNamed, passSameHost) }
 
 // passHost moves a cursor in a tree by name past all endpoints of one name.
 func passHost(c *cursor[Endpoint], t tree[Endpoint]) {
@@ -158,7 +168,7 @@ func passAddress(c *cursor[Endpoint], t tree[Endpoint]) {
 		}
 	}
 	c.seek(t, h, func(y *Endpoint) int {
-		if d := strings.Compare(string(y.addr[:]), string(x.addr[:])); d != 0 {
+		if d := bytes.Compare(y.addr[:], x.addr[:]); d != 0 {
 			return d
 		}
 		return -1
