@@ -144,8 +144,8 @@ func newFeed(src *source.Source, spec source.Spec, n needs) *feed {
 	f.index = indexer.New(indexer.Options{
 		NameLength: n.nameLength, Hostnames: n.hostnames, PodNames: n.podNames, Labels: n.labels,
 		Slices: n.slices, Namespaces: n.namespaces,
-		Report: func(kind, namespace, name string, p indexer.Problem) {
-			log.Warningf("%s %s/%s: left out (%s, %d times): %s", kind, namespace, name, p.Reason, p.Count, p.Detail)
+		Report: func(kind, name string, p indexer.Problem) {
+			log.Warningf("%s %s: left out (%s, %d times): %s", kind, name, p.Reason, p.Count, p.Detail)
 		},
 		Latency: func(k indexer.Kind, cluster string, d time.Duration) {
 			programming.WithLabelValues(k.String(), cluster).Observe(d.Seconds())

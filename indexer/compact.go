@@ -16,18 +16,19 @@ import (
 	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 )
 
-// object is what every compact object has: enough of its metadata for a
-// reflector to store it, and what was left out of it.
+// object is what every compact object has: its name, and what was left out.
 type object struct {
-	namespace, name string
-	version         string // resourceVersion
-	generation      int64
-	problems        []Problem
+	id         string // namespace/name
+	generation int64
+	problems   []Problem
 }
+
+func (o *object) namespace() string { return o.id[:strings.IndexByte(o.id, '/')] }
+func (o *object) name() string      { return o.id[strings.IndexByte(o.id, '/')+1:] }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor.
 func (o *object) GetObjectMeta() metav1.Object {
-	return &metav1.ObjectMeta{Namespace: o.namespace, Name: o.name, ResourceVersion: o.version, Generation: o.generation}
+	return &metav1.ObjectMeta{Namespace: o.namespace(), Name: o.name(), Generation: o.generation}
 }
 
 // GetObjectKind implements runtime.Object.
@@ -57,7 +58,7 @@ type Import struct {
 }
 
 // key is the name of the service below "svc": what a look-up has at hand.
-func (i *Import) key() string { return lower(i.name + "." + i.namespace) }
+func (i *Import) key() string { return lower(i.name() + "." + i.namespace()) }
 
 // DeepCopyObject implements runtime.Object.
 func (i *Import) DeepCopyObject() runtime.Object { c := *i; return &c }
@@ -160,10 +161,7 @@ func (x *Index) Transform(obj any) (any, error) {
 }
 
 func metadata(o metav1.Object) object {
-	return object{
-		namespace: strings.Clone(o.GetNamespace()), name: strings.Clone(o.GetName()),
-		version: strings.Clone(o.GetResourceVersion()), generation: o.GetGeneration(),
-	}
+	return object{id: o.GetNamespace() + "/" + o.GetName(), generation: o.GetGeneration()}
 }
 
 func (x *Index) compactImport(o *mcsv1beta1.ServiceImport) *Import {
@@ -207,11 +205,11 @@ func (x *Index) compactImport(o *mcsv1beta1.ServiceImport) *Import {
 // nameLength octets, and notes why not.
 func (o *object) named(nameLength int) bool {
 	switch {
-	case !isLabel(lower(o.name)):
-		o.leaveOut(ReasonName, "name %q is not one DNS label", o.name)
-	case !isLabel(lower(o.namespace)):
-		o.leaveOut(ReasonName, "namespace %q is not one DNS label", o.namespace)
-	case len(o.name)+1+len(o.namespace) > nameLength:
+	case !isLabel(lower(o.name())):
+		o.leaveOut(ReasonName, "name %q is not one DNS label", o.name())
+	case !isLabel(lower(o.namespace())):
+		o.leaveOut(ReasonName, "namespace %q is not one DNS label", o.namespace())
+	case len(o.id) > nameLength: // as long as the service's key
 		o.leaveOut(ReasonLength, "the name would exceed 253 octets")
 	default:
 		return true

@@ -39,10 +39,10 @@ type Options struct {
 	// Slices and Namespaces say which kinds are read beside imports; a kind
 	// that is not read is not waited for.
 	Slices, Namespaces bool
-	// Report is told what of an object is left out, once for each generation
-	// of the object. It is called with the index locked: it must not block,
+	// Report is told what of an object, named as namespace/name, is left out,
+	// once for each generation of the object. It is called with the index locked: it must not block,
 	// nor call the index.
-	Report func(kind, namespace, name string, p Problem)
+	Report func(kind, name string, p Problem)
 	// Latency is told how long a change of endpoints took from
 	// endpoints.kubernetes.io/last-change-trigger-time until it could be
 	// asked for. Not called for what was there before the first read.

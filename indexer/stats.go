@@ -66,7 +66,7 @@ type left struct {
 // report counts what is left out of an object, and tells of it once for each
 // generation.
 func (x *Index) report(kind string, o *object) {
-	key := kind + "/" + o.objectKey()
+	key := kind + "/" + o.id
 	was, known := x.leftOut[key]
 	if !known && len(o.problems) == 0 {
 		return
@@ -80,7 +80,7 @@ func (x *Index) report(kind string, o *object) {
 	x.leftOut[key] = left{o.generation, o.problems}
 	for _, p := range o.problems {
 		if x.options.Report != nil && !(known && was.generation == o.generation && told(was.problems, p)) {
-			x.options.Report(kind, o.namespace, o.name, p)
+			x.options.Report(kind, o.id, p)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func told(ps []Problem, p Problem) bool {
 }
 
 func (x *Index) forget(kind string, o *object) {
-	key := kind + "/" + o.objectKey()
+	key := kind + "/" + o.id
 	x.countLeft(x.leftOut[key].problems, -1)
 	delete(x.leftOut, key)
 }

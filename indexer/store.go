@@ -106,7 +106,7 @@ func (x *Index) dropImport(tx *change, obj any) error {
 	}
 	x.forget("ServiceImport", &i.object)
 	e := x.services[i.key()]
-	if e == nil || e.imp == nil || e.imp.name != i.name || e.imp.namespace != i.namespace {
+	if e == nil || e.imp == nil || e.imp.id != i.id {
 		return nil
 	}
 	x.stats.imported(e.imp, -1)
@@ -148,8 +148,8 @@ func (x *Index) putSlice(tx *change, obj any) error {
 		return wrongType("EndpointSlice", obj)
 	}
 	x.report("EndpointSlice", &s.object)
-	was := x.slices[s.objectKey()]
-	x.slices[s.objectKey()] = s
+	was := x.slices[s.id]
+	x.slices[s.id] = s
 	x.stats.counted(was, -1)
 	x.stats.counted(s, 1)
 	e := x.entry(s.service)
@@ -181,11 +181,11 @@ func (x *Index) dropSlice(tx *change, obj any) error {
 		return wrongType("EndpointSlice", obj)
 	}
 	x.forget("EndpointSlice", &s.object)
-	was := x.slices[s.objectKey()]
+	was := x.slices[s.id]
 	if was == nil {
 		return nil
 	}
-	delete(x.slices, s.objectKey())
+	delete(x.slices, s.id)
 	x.stats.counted(was, -1)
 	x.leave(tx, was)
 	return nil
@@ -204,7 +204,7 @@ func (x *Index) swapSlices(objs []any) error {
 			return wrongType("EndpointSlice", obj)
 		}
 		x.report("EndpointSlice", &s.object)
-		key := s.objectKey()
+		key := s.id
 		kept[key] = true
 		was := x.slices[key]
 		x.slices[key] = s
@@ -274,10 +274,10 @@ func (x *Index) putNamespace(tx *change, obj any) error {
 	if !ok {
 		return wrongType("Namespace", obj)
 	}
-	old := x.namespaces[n.name]
-	x.namespaces[n.name] = n
+	old := x.namespaces[n.name()]
+	x.namespaces[n.name()] = n
 	if old == nil || !sameLabels(old.labels, n.labels) {
-		x.relabelled(tx, n.name)
+		x.relabelled(tx, n.name())
 	}
 	return nil
 }
@@ -287,8 +287,8 @@ func (x *Index) dropNamespace(tx *change, obj any) error {
 	if !ok {
 		return wrongType("Namespace", obj)
 	}
-	delete(x.namespaces, n.name)
-	x.relabelled(tx, n.name)
+	delete(x.namespaces, n.name())
+	x.relabelled(tx, n.name())
 	return nil
 }
 
@@ -300,7 +300,7 @@ func (x *Index) swapNamespaces(objs []any) error {
 		if !ok {
 			return wrongType("Namespace", obj)
 		}
-		x.namespaces[n.name] = n
+		x.namespaces[n.name()] = n
 	}
 	x.relabelled(tx, "")
 	tx.publish()
@@ -321,5 +321,3 @@ func (x *Index) relabelled(tx *change, namespace string) {
 }
 
 func namespaceOf(key string) string { return key[strings.IndexByte(key, '.')+1:] }
-
-func (o *object) objectKey() string { return o.namespace + "/" + o.name }
